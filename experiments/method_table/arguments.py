@@ -37,6 +37,10 @@ _DRAWS_HELP = (
     "posterior samples, evenly spaced, of which the predictive average of the rows that are annealed is annealed too "
     "(default 0); each takes as long as the annealing of one set of weights from below"
 )
+_UNITS_HELP = (
+    "importance samples a row of the samplers' average unit by unit over the posterior samples, where there is to be "
+    "one (default 0); each takes as long as one for each posterior sample, and so does its annealing"
+)
 _DRAWN_HELP = (
     "rows that the model draws, which are annealed in both directions where test rows are annealed at all (default as "
     "many as these)"
@@ -108,6 +112,7 @@ def _add_evaluation(add):
     add("--refit-updates", type=_COUNT, default=2000, help="of φ alone, before an evaluation (default 2000)")
     add("--refit-learning-rate", type=_AMOUNT, default=1e-3, help="of Adam meanwhile (default 0.001)")
     add("--test-samples", type=_COUNT, default=1000, help="importance samples a row in the test (default 1000)")
+    add("--unit-samples", type=number(int, 0), default=0, help=_UNITS_HELP)
     add("--test-rows", type=_COUNT, default=None, help="random rows of the test set to evaluate (default all)")
     add("--annealing-rows", type=number(int, 0), default=0, help="test rows to anneal (default 0)")
     add("--drawn-rows", type=number(int, 0), default=None, help=_DRAWN_HELP)

@@ -24,16 +24,17 @@ def evaluate(model, method, settings, data, folder):
     last          the last weights
     best          the weights that `looks.Looks` kept
     mean          the mean of the posterior samples, with φ fitted to it again
+    units         with `unit_samples`: the average of the posterior samples unit by unit, proposed by the φ of `mean`
     predictive    log-mean-exp over the posterior samples, a tenth of the importance samples each
 
     A recognition network that did not learn is fitted to the last weights, to the best ones, then to the mean, and
-    serves so for all posterior samples. The model has the weights of `best` or `mean` in the end, whichever are worth
-    more by a look at validation data; these are the ones that are annealed. With `annealing_draws` the predictive
-    average over so many of the samples, evenly spaced, is annealed too.
+    serves so for all posterior samples. Of `best`, `mean` and `units` the one that is worth most by a look at
+    validation data is annealed; the model has its weights in the end, those of `mean` for `units`. With
+    `annealing_draws` the predictive average over so many of the samples, evenly spaced, is annealed too.
 
     Returns:
       dict of `log_likelihood`, a dict from these names to figures, `valid`, what a look at validation data says of
-      `best` and of `mean`, `estimator`, `posterior_samples` of a sampler, with annealing `annealed` and `both_sides`,
+      each of those three, `estimator`, `posterior_samples` of a sampler, with annealing `annealed` and `both_sides`,
       and with draws `annealed_predictive`.
     """
     x = random_rows(data.test, settings["test_rows"], settings["seed"])
@@ -44,7 +45,7 @@ def evaluate(model, method, settings, data, folder):
     found, valid = _estimates(model, method, settings, data, x, own, makes, posterior)
     of = max(valid, key=lambda name: -math.inf if valid[name] is None else valid[name], default="last")
     if of != "last":
-        _take(model, of, own, makes)
+        _take(model, "mean" if of == "units" else of, own, makes)
     results = {
         "log_likelihood": {name: figures(value) for name, value in found.items()},
         "valid": valid,
@@ -54,7 +55,10 @@ def evaluate(model, method, settings, data, folder):
         results["posterior_samples"] = sampled
     if settings["annealing_rows"] and model.recognition.layers:
         own = own / _named(settings, rows_file.OF_ANNEALING)
-        results |= _annealed(model, method, settings, x, own, of, found[of])
+        network, place = model, own
+        if of == "units":
+            network, place = averaged(posterior, model), own / f"{settings['unit_samples']}_samples"
+        results |= _annealed(network, method, settings, x, place, of, found[of])
         draws = min(sampled, settings.get("annealing_draws", 0))
         if draws:
             results |= _annealed_predictive(posterior, draws, model, method, settings, x, own, found["predictive"])
@@ -95,6 +99,10 @@ def _estimates(model, method, settings, data, x, own, makes, posterior):
         _take(model, name, own, makes)
         estimate(name)
         valid[name] = kept.content(own / f"{name}_look.json", lambda: look(model))["valid"]
+    if settings.get("unit_samples") and posterior is not None:  # the model has the mean
+        network, count = averaged(posterior, model), settings["unit_samples"]
+        found["units"] = kept.estimate(own / f"units_{count}.npz", lambda: network.log_likelihood(x, count))
+        valid["units"] = kept.content(own / "units_look.json", lambda: look(network))["valid"]
     if posterior is not None:
         estimate("predictive", lambda: predictive(posterior, model, method, settings, x))
     return found, valid
@@ -136,6 +144,14 @@ def take_mean(posterior, model, method, settings, train):
     if methods.phi_apart(method, settings):
         model.recognition.set_weights(phi)
     refit(model, settings, train)
+
+
+def averaged(posterior, model):
+    """The model of the average unit by unit over the posterior samples, of one chain; its φ is the model's."""
+    (component,) = posterior.components(model, "units")
+    for variable, value in zip(component.model.generative.trainable_variables, component.theta, strict=True):
+        variable.assign(value)
+    return component.model
 
 
 def predictive(posterior, model, method, settings, x):

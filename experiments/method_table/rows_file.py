@@ -7,10 +7,10 @@ import re
 from experiments.common import files
 
 # settings on which learning does not depend, but the figures of importance sampling do, or only those of annealing, or
-# of annealing draws of the weights
+# of averages over draws of the weights
 OF_IMPORTANCE = ("refit_updates", "refit_learning_rate", "test_samples", "test_rows")
 OF_ANNEALING = ("annealing_rows", "annealing_steps", "annealing_runs", "drawn_rows")
-OF_DRAWS = ("annealing_draws",)
+OF_DRAWS = ("annealing_draws", "unit_samples")
 
 
 def key_of(method, architecture, settings):

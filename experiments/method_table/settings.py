@@ -16,7 +16,7 @@ _OF_SAMPLERS = (
     "as_published published_prior proposal_learning_rate posterior_samples burn_in patience climbing_rate "
     "climbing_offset one_rate annealing_draws"
 )
-_WHERE_ASKED = "latents_first"  # what rows have that were asked for it: those from before are the same without
+_WHERE_ASKED = "latents_first", "unit_samples"  # of rows that were asked for it: those from before have none
 _SMALL_BATCH = 25  # of reweighted wake-sleep as published
 
 
@@ -24,8 +24,8 @@ def settings_of(method, args):
     """What the result of a row depends on, besides its method and architecture."""
     names = _COMMON.split() + (_OF_SAMPLERS.split() if method in methods.SAMPLERS else [])
     settings = {name: getattr(args, name) for name in names}
-    if args.latents_first:
-        settings[_WHERE_ASKED] = args.latents_first
+    asked = _WHERE_ASKED if method in methods.SAMPLERS else _WHERE_ASKED[:1]  # others have no samples to average
+    settings |= {name: getattr(args, name) for name in asked if getattr(args, name)}
     settings["batch_size"] = args.batch_size or (_SMALL_BATCH if method == "rws_published" else 100)
     return settings | {"learning_rates": list(methods.rates_of(method, args))}
 
@@ -45,7 +45,7 @@ def command_of(row):
     words = ["--dataset", row["dataset"], "--methods", method, "--architectures", row["architecture"]]
     words += ["--as-published"] * settings.get("as_published", False)  # which other defaults follow
     usual = settings_of(method, parse(words))
-    for name in [name for name in (*usual, _WHERE_ASKED) if name in settings and settings[name] != usual.get(name)]:
+    for name in [name for name in (*usual, *_WHERE_ASKED) if name in settings and settings[name] != usual.get(name)]:
         words += _option(method, name, settings[name])
     return shlex.join(["python", "-m", "experiments.method_table", *words])
 

@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 _OF_WEIGHTS = {"last": "last weights", "best": "best on validation", "mean": "mean of samples"}
+_UNITS = "average unit by unit"
+_NAMES = {**_OF_WEIGHTS, "units": _UNITS}
 _OF_SIDES = {
     "lower": "drawn rows, from below",
     "upper": "drawn rows, from above",
@@ -12,10 +14,11 @@ _OF_SIDES = {
 }
 NOTE = (
     "*Best on validation* are the weights of the best look at validation data. *Mean of samples* is the mean of the "
-    "posterior samples of the weights, with φ fitted to it again. Importance samples understate a figure, the more the "
-    "fewer of them are effective. *Annealed* is the estimate from below by annealed importance sampling on some rows. "
-    "The difference to importance sampling there carries it over to all rows; *carried* is the error of that "
-    "difference. *Drawn rows* are rows that the model draws, whose log-likelihood reverse annealing bounds from above."
+    "posterior samples of the weights, with φ fitted to it again. The *average unit by unit* over these samples has "
+    "that φ too. Importance samples understate a figure, the more the fewer of them are effective. *Annealed* is the "
+    "estimate from below by annealed importance sampling on some rows. The difference to importance sampling there "
+    "carries it over to all rows; *carried* is the error of that difference. *Drawn rows* are rows that the model "
+    "draws, whose log-likelihood reverse annealing bounds from above."
 )
 
 
@@ -53,6 +56,7 @@ def estimates_of(row):
     samples = f"{settings['test_samples']:,}"
     each = f"{row.get('posterior_samples')} × {max(1, settings['test_samples'] // 10):,}"
     given = [(name, _OF_WEIGHTS[name], samples) for name in _OF_WEIGHTS]
+    given.append(("units", _UNITS, f"{settings.get('unit_samples', 0):,}"))
     lines = [
         _importance(what, found[name], count, row)
         for name, what, count in [*given, ("predictive", "predictive average", each)]
@@ -74,7 +78,7 @@ def _importance(what, figure, samples, row):
 
 
 def _annealed(figure, settings):
-    of = f"predictive average of {figure['draws']} draws" if "draws" in figure else _OF_WEIGHTS[figure["of"]]
+    of = f"predictive average of {figure['draws']} draws" if "draws" in figure else _NAMES[figure["of"]]
     errors = [figure.get(name, "") for name in ("row_standard_error", "difference_error", "standard_error")]
     runs, steps = str(settings["annealing_runs"]), settings["annealing_steps"]
     effective, rows = figure["effective_sample_size"], int(figure["rows"])

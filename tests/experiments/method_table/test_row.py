@@ -24,14 +24,15 @@ FIGURES = {"value", "standard_error", "row_standard_error", "effective_sample_si
 
 @pytest.mark.slow
 def test_rows_are_recorded_and_not_made_again(tiny, tmp_path, monkeypatch, capsys, recorded):
-    annealing = "--annealing-rows 5 --annealing-steps 3 --annealing-runs 2".split()
+    annealing = "--annealing-rows 5 --annealing-steps 3 --annealing-runs 2 --unit-samples 20".split()
     main([*tiny, *PAIR, *annealing])
     gibbs, rws = recorded()
     assert (gibbs["method"], rws["method"]) == ("dsgnht_gibbs", "rws")
     assert gibbs["updates"] == 4 and gibbs["wall_time_seconds"] > 0 and gibbs["posterior_samples"] == 1
     assert rws["estimator"] == {"name": "importance sampling", "num_samples": 30, "rows": 10}
     assert set(rws["log_likelihood"]) == {"last", "best"} and set(rws["valid"]) == {rws["annealed"]["of"]} == {"best"}
-    assert set(gibbs["log_likelihood"]) == {"last", "best", "mean", "predictive"}
+    assert set(gibbs["log_likelihood"]) == {"last", "best", "mean", "units", "predictive"}
+    assert set(gibbs["valid"]) == {"best", "mean", "units"} and "unit_samples" not in rws["settings"]
     assert gibbs["annealed"]["of"] == max(gibbs["valid"], key=gibbs["valid"].get)
     for row in (gibbs, rws):
         for figures in row["log_likelihood"].values():
