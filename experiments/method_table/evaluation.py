@@ -24,8 +24,8 @@ def evaluate(model, method, settings, data, folder):
     last          the last weights
     best          the weights that `looks.Looks` kept
     mean          the mean of the posterior samples, with φ fitted to it again
-    units         with `unit_samples`: the average of the posterior samples unit by unit, proposed by the φ of `mean`
     predictive    log-mean-exp over the posterior samples, a tenth of the importance samples each
+    units         with `unit_samples`: the average unit by unit of these samples, with φ of `mean` fitted to it again
 
     A recognition network that did not learn is fitted to the last weights, to the best ones, then to the mean, and
     serves so for all posterior samples. Of `best`, `mean` and `units` the one that is worth most by a look at
@@ -54,14 +54,15 @@ def evaluate(model, method, settings, data, folder):
     if sampled:
         results["posterior_samples"] = sampled
     if settings["annealing_rows"] and model.recognition.layers:
-        own = own / _named(settings, rows_file.OF_ANNEALING)
-        network, place = model, own
+        place = own / _named(settings, rows_file.OF_ANNEALING)
         if of == "units":
-            network, place = averaged(posterior, model), own / f"{settings['unit_samples']}_samples"
-        results |= _annealed(network, method, settings, x, place, of, found[of])
+            results |= _annealed_units(posterior, model, method, settings, data, x, own, place, found[of])
+            _take(model, "mean", own, makes)
+        else:
+            results |= _annealed(model, method, settings, x, place, of, found[of])
         draws = min(sampled, settings.get("annealing_draws", 0))
         if draws:
-            results |= _annealed_predictive(posterior, draws, model, method, settings, x, own, found["predictive"])
+            results |= _annealed_predictive(posterior, draws, model, method, settings, x, place, found["predictive"])
     return results
 
 
@@ -99,12 +100,12 @@ def _estimates(model, method, settings, data, x, own, makes, posterior):
         _take(model, name, own, makes)
         estimate(name)
         valid[name] = kept.content(own / f"{name}_look.json", lambda: look(model))["valid"]
-    if settings.get("unit_samples") and posterior is not None:  # the model has the mean
-        network, count = averaged(posterior, model), settings["unit_samples"]
-        found["units"] = kept.estimate(own / f"units_{count}.npz", lambda: network.log_likelihood(x, count))
-        valid["units"] = kept.content(own / "units_look.json", lambda: look(network))["valid"]
     if posterior is not None:
         estimate("predictive", lambda: predictive(posterior, model, method, settings, x))
+    if settings.get("unit_samples") and posterior is not None:  # the model has the mean
+        network, count = _fitted_average(posterior, model, settings, data.train, own), settings["unit_samples"]
+        found["units"] = kept.estimate(own / f"units_{count}.npz", lambda: network.log_likelihood(x, count))
+        valid["units"] = kept.content(own / "units_look.json", lambda: look(network))["valid"]
     return found, valid
 
 
@@ -119,6 +120,12 @@ def _annealed(model, method, settings, x, own, of, importance):
             own / f"both_sides_{of}.json", lambda: annealing.both_sides(model, method, settings)
         )
     return results
+
+
+def _annealed_units(posterior, model, method, settings, data, x, own, place, importance):
+    """What annealing says of the average unit by unit; the model, which has the mean, has φ of the average then."""
+    network = _fitted_average(posterior, model, settings, data.train, own)
+    return _annealed(network, method, settings, x, place / f"{settings['unit_samples']}_samples", "units", importance)
 
 
 def _annealed_predictive(posterior, draws, model, method, settings, x, own, importance):
@@ -146,11 +153,20 @@ def take_mean(posterior, model, method, settings, train):
     refit(model, settings, train)
 
 
+def _fitted_average(posterior, model, settings, train, own):
+    """`averaged`, with φ fitted to it, which is kept."""
+    network = averaged(posterior, model)
+    kept.weights(network.recognition, own / "units_phi.npz", lambda: refit(network, settings, train))
+    return network
+
+
 def averaged(posterior, model):
     """The model of the average unit by unit over the posterior samples, of one chain; its φ is the model's."""
     (component,) = posterior.components(model, "units")
     for variable, value in zip(component.model.generative.trainable_variables, component.theta, strict=True):
         variable.assign(value)
+    names = "steps_per_execution", "jit_compile"
+    component.model.compile("sgld", **{name: model.fitting.settings[name] for name in names})
     return component.model
 
 

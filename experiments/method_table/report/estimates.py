@@ -14,11 +14,11 @@ _OF_SIDES = {
 }
 NOTE = (
     "*Best on validation* are the weights of the best look at validation data. *Mean of samples* is the mean of the "
-    "posterior samples of the weights, with φ fitted to it again. The *average unit by unit* over these samples has "
-    "that φ too. Importance samples understate a figure, the more the fewer of them are effective. *Annealed* is the "
-    "estimate from below by annealed importance sampling on some rows. The difference to importance sampling there "
-    "carries it over to all rows; *carried* is the error of that difference. *Drawn rows* are rows that the model "
-    "draws, whose log-likelihood reverse annealing bounds from above."
+    "posterior samples of the weights, with φ fitted to it again, as it is to their *average unit by unit*. Importance "
+    "samples understate a figure, the more the fewer of them are effective. *Annealed* is the estimate from below by "
+    "annealed importance sampling on some rows. The difference to importance sampling there carries it over to all "
+    "rows; *carried* is the error of that difference. *Drawn rows* are rows that the model draws, whose log-likelihood "
+    "reverse annealing bounds from above."
 )
 
 

@@ -122,17 +122,17 @@ def test_an_average_of_more_importance_samples_is_made_anew_and_nothing_else(eva
     run, made = evaluate
     run()
     made.clear()
-    average = _Model()
-    average.weights, counts = [np.array(-2.0)], []
+    average, counts, of_phi = _Model(), [], _Model()
+    average.recognition, average.weights = of_phi, [np.array(-2.0)]
     average.log_likelihood = lambda x, samples: (
         counts.append(samples) or ds.likelihood.LogLikelihood(-2.0 - np.arange(3.0), np.ones(3), np.full(3, 2.0))
     )
     monkeypatch.setattr(evaluation, "averaged", lambda posterior, model: average)
     for _ in range(2):
         results = run(unit_samples=7)
-        assert made == ["look", "annealed", "both_sides"] and counts == [7]
-    assert results["log_likelihood"]["units"]["value"] == -3.0 and results["valid"] == {"mean": -4.0, "units": -2.0}
-    assert results["annealed"]["of"] == "units" and results["both_sides"] == {"lower": -2.0}
+        assert made == ["refit", "look", "annealed", "both_sides"] and counts == [7]
+    assert results["log_likelihood"]["units"]["value"] == -3.0 and results["valid"] == {"mean": -4.0, "units": -1.0}
+    assert results["annealed"]["of"] == "units" and results["both_sides"] == {"lower": -1.0}
     made.clear()
     run(unit_samples=8)
     assert made == ["annealed", "both_sides"] and counts == [7, 8]

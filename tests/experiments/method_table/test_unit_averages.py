@@ -31,8 +31,8 @@ def enumerated(thetas, x):
 @pytest.mark.slow
 @pytest.mark.parametrize("preferred", [True, False])
 def test_the_average_unit_by_unit_against_enumeration(tmp_path, monkeypatch, tiny, settings, preferred):
-    """False failures at most 1e-6. Catches samples mixed outside the product, φ of the samples, and a figure of the
-    mean of weights under the name of the average."""
+    """False failures at most 1e-6. Catches samples mixed outside the product, a figure of the mean of weights under
+    the name of the average, and φ of the average left in a model that has the mean."""
     chosen = settings("dsgnht_nais", *EVALUATED)
     data = ds.datasets.load("tiny", tmp_path)
     model = table_row.build("dsgnht_nais", "SBN/SBN 3-2", chosen, data.train)
@@ -63,4 +63,7 @@ def test_the_average_unit_by_unit_against_enumeration(tmp_path, monkeypatch, tin
     if preferred:
         assert abs(annealed["value"] - exact) < 5 * annealed["standard_error"] < 0.3
         assert -0.2 < results["both_sides"]["gap"]["value"] < 0.5
-    assert not isinstance(model.generative.layers[-1], ds.layers.UnitAverage)
+    (of_mean,) = tmp_path.glob("*/mean_weights.npz")  # which the model has in the end, φ included
+    with np.load(of_mean) as arrays:
+        for i, weight in enumerate(model.get_weights()):
+            np.testing.assert_array_equal(weight, arrays[str(i)])
