@@ -48,11 +48,11 @@ def _carried_over(estimate, importance):
     )
 
 
-def both_sides(model, method, settings):
+def both_sides(model, method, settings, num_samples):
     """Bounds from below and from above on rows that the model draws, and importance sampling on the same rows."""
     arguments = options_of(model, method, settings)
     found = ds.likelihood.sandwich(model, drawn_rows(settings), **arguments)
-    importance = model.log_likelihood(found.x, settings["test_samples"])
+    importance = model.log_likelihood(found.x, num_samples)
     error = importance.standard_error
     short = importance._replace(value=found.upper.value - importance.value, standard_error=error).mean()
     return {

@@ -38,8 +38,8 @@ _DRAWS_HELP = (
     "(default 0); each takes as long as the annealing of one set of weights from below"
 )
 _UNITS_HELP = (
-    "importance samples a row of the samplers' average unit by unit over the posterior samples, where there is to be "
-    "one (default 0); each takes as long as one for each posterior sample, and so does its annealing"
+    "importance samples a row of the average unit by unit over a sampler's posterior samples (default 0: no such "
+    "average); each takes as long as one for each posterior sample, and so does its annealing"
 )
 _DRAWN_HELP = (
     "rows that the model draws, which are annealed in both directions where test rows are annealed at all (default as "

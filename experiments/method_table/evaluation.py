@@ -115,9 +115,10 @@ def _annealed(model, method, settings, x, own, of, importance):
         own / f"annealed_{of}.json", lambda: annealing.annealed(model, method, settings, x, importance)
     )
     results = {"annealed": {"of": of, **below}}
+    num_samples = settings["unit_samples" if of == "units" else "test_samples"]
     if annealing.drawn_rows(settings):
         results["both_sides"] = kept.content(
-            own / f"both_sides_{of}.json", lambda: annealing.both_sides(model, method, settings)
+            own / f"both_sides_{of}.json", lambda: annealing.both_sides(model, method, settings, num_samples)
         )
     return results
 

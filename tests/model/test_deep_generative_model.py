@@ -1,5 +1,7 @@
 """Estimates, and what the model refuses."""
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -114,11 +116,15 @@ def test_bad_compile_arguments_are_refused(arguments):
 
 
 @pytest.mark.parametrize("phi", [{"proposal": None}, {"proposal_steps": 0}], ids=lambda phi: next(iter(phi)))
-def test_what_would_learn_nothing_is_refused(phi):
+def test_what_will_learn_nothing_is_told(phi):
     model = tiny_model((2,), units=4)
-    with pytest.raises(ValueError, match="^Nothing would learn.*Received: kernel_steps=0"):
+    with pytest.warns(UserWarning, match="^Nothing will learn.*Received: kernel_steps=0") as told:
         model.compile(kernel="sgld", kernel_steps=0, **phi)
-    model.compile(kernel="sgld", kernel_steps=1, **phi)  # θ learns
+    assert [warning.filename for warning in told] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.compile(kernel="sgld", kernel_steps=1, **phi)  # θ learns
+        model.compile(kernel="sgld", kernel_steps=0)  # φ does
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,8 @@ def compile(
       latents: `Latents`, how z is drawn, or "nais", "gibbs".
       proposal: `Proposal`, how φ learns, or "wake", "sleep", "wake_sleep", "iwae", "nvil"; None if φ does not
         learn.
-      kernel_steps: θ-updates a minibatch; with 0 only φ learns. Above 1 a kernel that adapts to gradient noise runs
-        too hot, with a warning.
+      kernel_steps: θ-updates a minibatch; with 0 only φ learns, or with a warning nothing. Above 1 a kernel that
+        adapts to gradient noise runs too hot, with a warning.
       proposal_steps: φ-updates a minibatch, or `interleaved` after each θ-update; with 0 only θ learns.
       steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
       jit_compile: whether to compile with XLA.
@@ -74,8 +74,7 @@ def compile(
         `refit_recognition` fits it at the θ that was learnt.
 
     Raises:
-      ValueError: for an argument of another kind or out of range, a generative network that is all frozen, or where
-        neither θ nor φ would learn.
+      ValueError: for an argument of another kind or out of range, or a generative network that is all frozen.
     """
     triple = {
         "kernel": kernel, "latents": latents, "proposal": proposal, "kernel_steps": kernel_steps,

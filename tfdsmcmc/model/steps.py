@@ -35,10 +35,11 @@ def triple_of(**given: Any) -> Triple:
     """The triple of arguments of `compile`, where parts may be names, checked.
 
     Raises:
-      ValueError: for an argument of another kind or out of range, or where neither θ nor φ would learn.
+      ValueError: for an argument of another kind or out of range.
 
     Warns:
-      UserWarning: for more than one update a minibatch by a kernel that adapts to gradient noise.
+      UserWarning: for more than one update a minibatch by a kernel that adapts to gradient noise; for none of θ where φ
+        has no proposal or no updates either.
     """
     proposal = given["proposal"]
     triple = Triple(
@@ -51,9 +52,10 @@ def triple_of(**given: Any) -> Triple:
     )
     kernel, kernel_steps = triple.kernel, triple.kernel_steps
     if not kernel_steps and (proposal is None or not triple.proposal_steps):
-        raise ValueError(
-            "Nothing would learn: θ needs kernel_steps, and φ a proposal and proposal_steps. "
-            f"Received: kernel_steps={kernel_steps}, proposal={proposal!r}, proposal_steps={triple.proposal_steps}"
+        warnings.warn(
+            "Nothing will learn: θ needs kernel_steps, and φ a proposal and proposal_steps. "
+            f"Received: kernel_steps={kernel_steps}, proposal={proposal!r}, proposal_steps={triple.proposal_steps}",
+            stacklevel=5,
         )
     if kernel_steps > 1 and kernel.adapts_to_gradient_noise:
         warnings.warn(

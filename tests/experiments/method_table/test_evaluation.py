@@ -56,9 +56,9 @@ def evaluate(tmp_path, monkeypatch):
         stage("annealed")
         return {"value": float(model.weights[0] + importance.value[:2].sum()), "rows": 2.0}
 
-    def both_sides(model, *_):
+    def both_sides(model, method, settings, num_samples):
         stage("both_sides")
-        return {"lower": float(model.weights[0])}
+        return {"lower": float(model.weights[0]), "samples": num_samples}
 
     def annealed_predictive(_, draws, model, method, settings, x, importance):
         stage("draws")
@@ -100,7 +100,7 @@ def test_an_interrupted_evaluation_goes_on(evaluate):
     assert found["predictive"]["standard_error"] is None and results["posterior_samples"] == 1
     assert results["valid"] == {"mean": -4.0}
     assert results["annealed"] == {"of": "mean", "value": -4.0 + (-4.0 - 5.0), "rows": 2.0}  # of the mean, φ fitted
-    assert results["both_sides"] == {"lower": -4.0}
+    assert results["both_sides"] == {"lower": -4.0, "samples": 30}
     assert results["annealed_predictive"] == {"value": -1.0, "draws": 1}  # there is no other
 
 
@@ -118,7 +118,7 @@ def test_another_evaluation_makes_what_differs(evaluate):
 
 
 def test_an_average_of_more_importance_samples_is_made_anew_and_nothing_else(evaluate, monkeypatch):
-    """It is annealed again too, as the difference to its importance samples is carried over to all rows."""
+    """It is annealed again too, as importance samples of the same number go beside all that is annealed."""
     run, made = evaluate
     run()
     made.clear()
@@ -132,7 +132,7 @@ def test_an_average_of_more_importance_samples_is_made_anew_and_nothing_else(eva
         results = run(unit_samples=7)
         assert made == ["refit", "look", "annealed", "both_sides"] and counts == [7]
     assert results["log_likelihood"]["units"]["value"] == -3.0 and results["valid"] == {"mean": -4.0, "units": -1.0}
-    assert results["annealed"]["of"] == "units" and results["both_sides"] == {"lower": -1.0}
+    assert results["annealed"]["of"] == "units" and results["both_sides"] == {"lower": -1.0, "samples": 7}
     made.clear()
     run(unit_samples=8)
     assert made == ["annealed", "both_sides"] and counts == [7, 8]
@@ -150,5 +150,5 @@ def test_rows_that_the_model_draws_are_as_many_as_are_asked_for(evaluate, monkey
     for number in (None, 3):
         settings = SETTINGS | ANNEALING | {"drawn_rows": number, "proposal_learning_rate": 0.1}
         with pytest.raises(KeyError, match="stop"):
-            table_annealing.both_sides(model, "rws", settings)
+            table_annealing.both_sides(model, "rws", settings, 30)
     assert drawn == [2, 3]
