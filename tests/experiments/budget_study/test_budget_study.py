@@ -18,10 +18,10 @@ from experiments.budget_study.table import summary, summary_cells, tables
 from experiments.common import files, finished_runs, marked_page
 
 
-def line(seed=0, prior="flat", average="units", temperature=1.0, budget=150.0, dataset="digits", **rows):
+def line(seed=0, prior="flat", average="units", temperature=1.0, budget=150.0, dataset="digits", rws_updates=9, **rows):
     about = {"architecture": "SBN 5", "dataset": dataset, "budget": budget, "seed": seed, "prior": prior, "chains": 1}
     about |= {"average": average, "temperature": temperature, "seconds": 90 + 20 * seed, "annealing_steps": 0}
-    about |= {"rws_seconds": 100}
+    about |= {"rws_seconds": 100, "rws_updates": rws_updates}
     return about, {name: np.array(values, np.float64) for name, values in rows.items()}
 
 
