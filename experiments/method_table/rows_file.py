@@ -26,8 +26,12 @@ def finished(path):
 
 def folder_of(output, method, architecture, settings):
     """The folder of what a row has learnt, which rows that only evaluate it in other ways share."""
-    learning = [name for name in settings if name not in (*OF_IMPORTANCE, *OF_ANNEALING, *OF_DRAWS)]
-    return output / "learnt" / name_of(method, architecture, {name: settings[name] for name in learning})
+    return output / "learnt" / name_of(method, architecture, of_learning(settings))
+
+
+def of_learning(settings):
+    """The settings without those of the evaluation."""
+    return {name: settings[name] for name in settings if name not in (*OF_IMPORTANCE, *OF_ANNEALING, *OF_DRAWS)}
 
 
 def name_of(method, architecture, settings):

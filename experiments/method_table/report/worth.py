@@ -3,6 +3,7 @@
 import math
 from typing import NamedTuple
 
+from experiments.method_table import rows_file
 from experiments.method_table.methods import METHODS
 from experiments.method_table.report.text import architecture_of, papers_of
 
@@ -45,14 +46,15 @@ def worth(row):
 def cells(rows):
     """What each method has reached with each architecture: a dict from (architecture, method) to a row.
 
-    Of several rows the one that is worth most on validation data stands for them. Architectures come in the order of
-    the papers' tables, and the highest of their methods first.
+    Of several rows the one that is worth most on validation data stands for them; of those that learnt with the same
+    settings those with the most test rows alone. Architectures come in the order of the papers' tables, and the highest
+    of their methods first.
 
     Args:
       rows: list of dicts of one data set, see `experiments.method_table`.
     """
     found = {}
-    for row in sorted(rows, key=_validated):
+    for row in sorted(_of_most_rows(rows), key=_validated):
         if row["method"] in METHODS and worth(row).value is not None:
             found[architecture_of(row), row["method"]] = row  # the best comes last
     return dict(sorted(found.items(), key=lambda cell: (_place(cell[0][0]), -worth(cell[1]).value)))
@@ -86,6 +88,24 @@ def _together(figure, *names):
     if figure.get(names[0]) is None:
         return None
     return math.hypot(*(figure.get(name) or 0.0 for name in names))
+
+
+def _of_most_rows(rows):
+    """The rows without those that another one, learnt with the same settings, tells of more test rows."""
+    most = {}
+    for row in rows:
+        key = _learnt(row)
+        most[key] = max(most.get(key, 0), _tested(row))
+    return [row for row in rows if _tested(row) == most[_learnt(row)]]
+
+
+def _learnt(row):
+    """A key of the method, the architecture and all settings on which learning depends."""
+    return rows_file.key_of(row["method"], row["architecture"], rows_file.of_learning(row["settings"]))
+
+
+def _tested(row):
+    return row.get("estimator", {}).get("rows", 0)
 
 
 def _validated(row):

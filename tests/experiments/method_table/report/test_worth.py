@@ -33,6 +33,15 @@ def test_a_cell_is_of_the_row_that_is_best_on_validation_data(found):
     assert found(*rows) == {PLACE: -33.0}
 
 
+def test_of_rows_learnt_alike_that_with_the_most_test_rows_stands(found):
+    """Whatever validation data say, as they say it of the same settings; rows of other settings are chosen by these."""
+    few = {"look": -38.0, "estimator": {"rows": 500}, "found": {"last": -45.0}}
+    many = {"look": -40.0, "estimator": {"rows": 2000}, "found": {"last": -44.0}}
+    other = {"seed": 1, "look": -39.0, "estimator": {"rows": 5}, "found": {"last": -43.0}}
+    assert found(few, many) == found(many, few) == {PLACE: -44.0}
+    assert found(few, many, other) == {PLACE: -43.0} and found(few, other) == {PLACE: -45.0}
+
+
 def test_what_stands_for_a_row(row_of):
     """The annealed figure; else an exact one; else that of the weights that validation data prefer."""
     row = row_of(found={"last": -41.0, "best": -38.0, "mean": -36.0, "predictive": -30.0})
