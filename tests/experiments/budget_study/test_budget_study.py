@@ -18,15 +18,16 @@ from experiments.budget_study.table import summary, summary_cells, tables
 from experiments.common import files, finished_runs, marked_page
 
 
-def line(seed=0, prior="flat", average="units", temperature=1.0, budget=150.0, dataset="digits", rws_updates=9, **rows):
+def line(seed=0, prior="flat", average="units", temperature=1.0, budget=150.0, dataset="digits", **rows):
     about = {"architecture": "SBN 5", "dataset": dataset, "budget": budget, "seed": seed, "prior": prior, "chains": 1}
     about |= {"average": average, "temperature": temperature, "seconds": 90 + 20 * seed, "annealing_steps": 0}
-    about |= {"rws_seconds": 100, "rws_updates": rws_updates}
+    about |= {"rws_seconds": 100}
     return about, {name: np.array(values, np.float64) for name, values in rows.items()}
 
 
-def test_the_mean_over_seeds_stands_beside_the_best_single_run():
-    """Of any seed and prior; a cold run is left out, and each run counts by the average that it chose."""
+def test_the_mean_over_seeds_stands_beside_the_optimizers_of_these_seeds():
+    """The best of each seed, of any prior; a cold run is left out, and each run counts by the average that it chose.
+    The best single run, here −11, has a sentence."""
     beside = {"units": [-9.0, -9.0], "draws": [-11.0, -10.0]}
     runs = [
         line(0, rws=[-12.0, -14.0], weights=[-10.0, -11.0], **beside),
@@ -35,11 +36,12 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run():
         line(0, temperature=0.1, rws=[0.0, 0.0], weights=[0.0, 0.0], **beside),
     ]
     found, more = tables(runs), details(runs)
-    assert "| digits | SBN 5 | 2 | 2 | importance samples | −10.75 | −11.00 | +0.25 ± 0.75 |" in found
+    assert "| digits | SBN 5 | 2 | 2 | importance samples | −10.75 | −11.50 | +0.75 ± 0.75 |" in found
     assert "With SBN 5 the sampler is ahead on 0 of 1 data sets, level on 1, and behind on 0." in found
+    assert "Beside the best optimizer of any seed it is ahead on 0, level on 1, and behind on 0." in found
     assert "**Budget: 150 seconds.** The runs took 90 to 110 seconds" in found
     assert "That is 0.90 to 1.10 times what the optimizer" in found
-    assert "| digits | SBN 5 | +0.25 ± 0.75 |" in summary(runs)
+    assert "| digits | SBN 5 | +0.75 ± 0.75 |" in summary(runs)
     assert "| digits | SBN 5 | 100 | 1 | 2 | importance samples | units, weights |" in more
     assert "| digits | SBN 5 | −11.50 | −9.00 | −10.50 |  |  |  | +2.50 ± 0.50 | +1.00 ± 1.00 |" in more
     assert "Stacking" not in more
@@ -49,7 +51,7 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run():
 
 
 def test_runs_of_the_present_prior_stand_in_the_place_of_earlier_ones():
-    """These stay in the appendix, beside the same seeds; the optimizer is the best of all runs."""
+    """These stay in the appendix, beside the same seeds; the optimizer is that of the seed."""
     runs = [
         line(0, rws=[-12.0, -14.0], units=[-10.0, -11.0]),
         line(1, rws=[-11.0, -13.0], units=[-9.0, -9.0]),
@@ -58,7 +60,7 @@ def test_runs_of_the_present_prior_stand_in_the_place_of_earlier_ones():
     ]
     runs[2][0].update(scales="weight", seconds_again=150)
     found, more = tables(runs), details(runs)
-    assert "| digits | SBN 5 | 1 | 2 | importance samples | −9.00 | −12.00 | +3.00 ± 0.00 |" in found
+    assert "| digits | SBN 5 | 1 | 2 | importance samples | −9.00 | −13.00 | +4.00 ± 0.00 |" in found
     assert "| dna | SBN 5 | 1 | 2 | importance samples | −7.00 | −13.00 | +6.00 ± 1.00 |" in found
     assert "| digits | SBN 5 | 150 | −10.50 | −9.00 | +1.50 ± 0.50 |" in more.split("**Budget")[0]
     assert "The runs took 90 to 150 seconds" in found and "0.90 to 1.50 times what the optimizer" in found
@@ -82,7 +84,7 @@ def test_seeds_of_other_numbers_of_test_rows_share_the_first_ones():
         line(0, rws=[-12.0, -14.0], units=[-10.0, -11.0]),
         line(1, rws=[-13.0, -15.0, 0.0], units=[-11.0, -12.0, 9.0]),
     ]
-    assert "| digits | SBN 5 | 2 | 2 | importance samples | −11.00 | −13.00 | +2.00 ± 0.50 |" in tables(runs)
+    assert "| digits | SBN 5 | 2 | 2 | importance samples | −11.00 | −13.50 | +2.50 ± 0.50 |" in tables(runs)
     other = line(2, rws=[-13.0], units=[-11.0])
     other[0].update(annealing_steps=500, name="annealed")
     runs[0][0]["name"] = runs[1][0]["name"] = "sampled"

@@ -10,7 +10,7 @@ from experiments.report.records import Records
 
 def run(dataset="digits", architecture="SBN 5", budget=150.0, **rows):
     about = {"architecture": architecture, "dataset": dataset, "budget": budget, "seed": 0, "prior": "flat"}
-    about |= {"average": "units", "temperature": 1.0, "annealing_steps": 0, "rws_updates": 9}
+    about |= {"average": "units", "temperature": 1.0, "annealing_steps": 0}
     return about, {name: np.array(values, np.float64) for name, values in rows.items()}
 
 
