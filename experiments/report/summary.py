@@ -1,6 +1,6 @@
 """What sampling the weights wins and where it does not, in a few lines."""
 
-from experiments.budget_study.verdict import VERDICTS, counts
+from experiments.budget_study.verdict import VERDICTS, counts, verdict
 from experiments.common.markdown import number, table
 from experiments.method_table.report.text import architecture_of
 from experiments.method_table.report.worth import exceeds
@@ -21,6 +21,8 @@ def equal_time(found):
         f"In equal time sampling the weights is **ahead of an optimizer in {ahead} of {len(found)} comparisons**. "
         f"Each is of a data set, a model and a budget. It is level in {level} and behind in {behind}{rest}."
     )
+    ahead, level, behind, _ = counts(verdict(*one.to_best) for one in found)
+    head += f" Beside the best optimizer of any seed it is ahead in {ahead}, level in {level} and behind in {behind}."
     best = {(one.data, one.model): one for one in reversed(of["ahead"])}  # of a pair the budget of its largest gain
     most = [one for one in of["ahead"] if best[one.data, one.model] is one][:_MOST]
     shown = ("ahead, the most", most), ("behind", of["behind"][::-1]), ("level", of["level"])

@@ -29,7 +29,8 @@ def test_differences_are_paired():
 
 
 def compared(value, error, data="digits", seconds=150.0, model="SBN 5"):
-    return equal_time.Comparison(data, model, seconds, (0, 0), (0, 0), (value, error))
+    """Beside the best optimizer of any seed the sampler has 2.5 less."""
+    return equal_time.Comparison(data, model, seconds, (0, 0), (0, 0), (value, error), (value - 2.5, error))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,8 @@ def test_what_is_won_and_what_is_not_is_named():
     ]
     assert summary.equal_time(found) == [
         "In equal time sampling the weights is **ahead of an optimizer in 3 of 5 comparisons**. "
-        "Each is of a data set, a model and a budget. It is level in 1 and behind in 1.",
+        "Each is of a data set, a model and a budget. It is level in 1 and behind in 1. "
+        "Beside the best optimizer of any seed it is ahead in 1, level in 2 and behind in 2.",
         "",
         "| the sampler is | data | model | budget, s | sampler less optimizer | error |",
         "| --- | --- | --- | --- | --- | --- |",

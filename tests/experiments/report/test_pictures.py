@@ -44,7 +44,7 @@ def test_panels_without_an_architecture_are_empty(rows):
 
 
 def test_differences_are_drawn_with_their_errors():
-    one = Comparison("digits[:400]", "SBN 5", 150.0, (0, 0), (0, 0), (2.0, 0.5))
+    one = Comparison("digits[:400]", "SBN 5", 150.0, (0, 0), (0, 0), (2.0, 0.5), (1.0, 0.5))
     (axes,) = pictures.equal_time([one]).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["Digits, SBN 5, first 400 rows"]
     (bar,) = axes.containers
