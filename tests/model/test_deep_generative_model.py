@@ -127,6 +127,19 @@ def test_what_will_learn_nothing_is_told(phi):
         model.compile(kernel="sgld", kernel_steps=0)  # φ does
 
 
+@pytest.mark.parametrize("kind", ["no latents", "frozen"])
+def test_without_weights_of_phi_too_nothing_will_learn(kind):
+    model = ds.models.from_name("NADE", 4, hidden_units=2) if kind == "no latents" else tiny_model((2,), units=4)
+    for layer in model.recognition.layers:
+        layer.trainable = False
+    with pytest.warns(UserWarning, match="^Nothing will learn.*Received: .*, 0 trainable weights of φ$") as told:
+        model.compile(kernel="sgld", kernel_steps=0, proposal="wake")
+        model.compile(kernel="sgld", proposal="wake")
+        with pytest.warns(UserWarning, match="^Nothing will learn"):
+            model.refit_recognition(patterns(4), epochs=1)
+    assert [warning.filename for warning in told] == [__file__]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -37,6 +37,9 @@ def refit_recognition(
 
     Raises:
       ValueError: before `compile`, or for more chains than there are.
+
+    Warns:
+      UserWarning: for φ without trainable weights, which nothing fits.
     """
     self.fitting.check_compiled("refit_recognition")
     there = self.run.num_chains

@@ -38,8 +38,7 @@ def triple_of(**given: Any) -> Triple:
       ValueError: for an argument of another kind or out of range.
 
     Warns:
-      UserWarning: for more than one update a minibatch by a kernel that adapts to gradient noise; for none of θ where φ
-        has no proposal or no updates either.
+      UserWarning: for more than one update a minibatch by a kernel that adapts to gradient noise.
     """
     proposal = given["proposal"]
     triple = Triple(
@@ -51,12 +50,6 @@ def triple_of(**given: Any) -> Triple:
         checks.boolean("interleaved", given["interleaved"]),
     )
     kernel, kernel_steps = triple.kernel, triple.kernel_steps
-    if not kernel_steps and (proposal is None or not triple.proposal_steps):
-        warnings.warn(
-            "Nothing will learn: θ needs kernel_steps, and φ a proposal and proposal_steps. "
-            f"Received: kernel_steps={kernel_steps}, proposal={proposal!r}, proposal_steps={triple.proposal_steps}",
-            stacklevel=5,
-        )
     if kernel_steps > 1 and kernel.adapts_to_gradient_noise:
         warnings.warn(
             f"{type(kernel).__name__} goes by gradient noise that is drawn anew at each step. With "
@@ -82,11 +75,15 @@ def step_of(
 
     Raises:
       ValueError: for networks that the latents or the proposal do not suit.
+
+    Warns:
+      UserWarning: where neither θ nor φ has updates.
     """
     kernel, latents, proposal, kernel_steps, proposal_steps, interleaved = triple
     latents.check(generative)
     if proposal is not None:
         proposal.check(generative, recognition, latents)
+    _check_learns(triple, recognition)
     prior = choices.prior_of(prior, kernel)
     estimator = FisherIdentity(generative, recognition, prior, latents)
     learning = None if proposal is None else RecognitionLearning(estimator, proposal, proposal_steps)
@@ -102,3 +99,15 @@ def step_of(
         climber = FisherIdentity(generative, recognition, prior, latents.climbing)
         climb = step_by(climber, learning and learning.by(climber), climbs=True)
     return step_by(estimator, learning, climb)
+
+
+def _check_learns(triple, recognition):
+    phi = len(recognition.trainable_variables)
+    if triple.kernel_steps or (triple.proposal is not None and triple.proposal_steps and phi):
+        return
+    warnings.warn(
+        "Nothing will learn: θ needs kernel_steps, and φ trainable weights, a proposal and proposal_steps. "
+        f"Received: kernel_steps={triple.kernel_steps}, proposal={triple.proposal!r}, "
+        f"proposal_steps={triple.proposal_steps}, {phi} trainable weights of φ",
+        stacklevel=6,
+    )
