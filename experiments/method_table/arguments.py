@@ -5,7 +5,7 @@ import re
 import tfdsmcmc as ds
 from experiments.common import jobs
 from experiments.common.arguments import number, parser_of, part
-from experiments.method_table.methods import METHODS, WHERE_ASKED
+from experiments.method_table.methods import METHODS, SAMPLERS, WHERE_ASKED
 
 COMMAND = "experiments.method_table"
 _LATENTS_BELOW_TIES = re.compile(r"\s*(DARN|NADE)\b.*\d\s*")  # an architecture whose data layer ties its units
@@ -59,6 +59,8 @@ def parse(arguments=None, description=None):
         parser.error("--as-published has --published-prior. Received: both")
     if args.climbing_offset is not None and args.climbing_rate is None:
         parser.error(f"--climbing-offset needs --climbing-rate. Received: {args.climbing_offset} and no rate")
+    if args.unit_samples and not (args.papers or set(args.methods) & set(SAMPLERS)):
+        parser.error(f"--unit-samples needs the posterior samples of a sampler. Received: {', '.join(args.methods)}")
     if args.latents_first and args.papers:
         parser.error("--latents-first is not of --papers. Received: both")
     if args.latents_first and not all(map(_LATENTS_BELOW_TIES.fullmatch, args.architectures)):

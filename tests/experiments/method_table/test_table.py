@@ -263,6 +263,10 @@ def test_numbers_are_checked_before_any_work(tiny, capsys):
     with pytest.raises(SystemExit):
         main([*tiny, "--climbing-offset", "5"])
     assert "needs --climbing-rate. Received: 5.0 and no rate" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*tiny, "--unit-samples", "5", "--methods", "rws", "nvil"])
+    assert "needs the posterior samples of a sampler. Received: rws, nvil" in capsys.readouterr().err
+    assert parse([*tiny, "--unit-samples", "5", "--methods", "rws", "dsgnht_nais"]).unit_samples == 5
 
 
 def test_what_has_no_latents_or_no_ties_is_not_told_to_learn_latents_first(tiny, capsys):
