@@ -88,34 +88,34 @@ def test_bad_counts_of_epochs_are_refused(bad, name):
 @pytest.mark.parametrize(
     ("last_epoch", "num_samples", "due"),
     [
-        (0, 50, [60, 180, 270, 360, 480, 570]),
-        (19, 50, [60, 180, 270, 360, 480, 570]),
-        (42, 8, [60, 210, 360, 510]),
-        (10**6, 50, [60]),
+        (0, 50, [20, 50, 70, 100, 120, 150, 170]),
+        (19, 50, [20, 50, 70, 100, 120, 150, 170]),
+        (42, 8, [20, 70, 120, 170]),
+        (10**6, 50, [20]),
     ],
 )
 def test_where_nothing_is_said_samples_are_spread_over_the_rest(last_epoch, num_samples, due):
-    """Epochs of 30 updates: the first end of an epoch in each hundred from the start on, however the steps fall; in
-    each 150 where eight samples share the 1,200 updates after the start; in each thousand at most."""
+    """Epochs of ten updates: the first end of an epoch in each 25 from the start on, however the steps fall; in each 50
+    where eight samples share the 400 updates after the start; in each thousand at most."""
     timing, records, found = Timing(num_samples, patience=1000, burn_in=1, every=None), [], []
     timing.last_epoch = last_epoch
     for epoch in range(1, 20):
-        records.append([30 * epoch, epoch, None, True])
+        records.append([10 * epoch, epoch, None, True])
         if timing.is_due(records):
-            found.append(30 * epoch)
+            found.append(10 * epoch)
     assert found == due
 
 
 def test_samples_are_spread_by_the_epochs_of_their_own_fit():
-    """Twenty of 20 updates, after ten of 100 in a fit of before: a sample each hundred of the 400 that are left."""
+    """Twenty of 20 updates, after ten of 100 in a fit of before: a sample in each 95 of the 380 after the start."""
     timing, records, found = Timing(4, patience=1000, burn_in=10, every=None), [], []
     timing.last_epoch = 30
     for epoch in range(11, 31):
         records.append([1000 + 20 * (epoch - 10), epoch, None, True])
         if timing.is_due(records):
             found.append(records[-1][0])
-    assert found == [1020, 1120, 1220, 1320]
-    assert timing.epochs_to_go(records[:3], 3) == 13  # two epochs after the first sample
+    assert found == [1020, 1120, 1220, 1320, 1400]
+    assert timing.epochs_to_go(records[:3], 5) == 6  # the second sample; then at 1080, 1100, 1120, 1160 and 1180
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ class Collector(keras.callbacks.Callback):
       burn_in: collecting starts after this many epochs since `compile` instead, whatever the validation, and not before
         the chain does.
       every: epochs from one sample to the next; by default as many as spread the samples over the rest of what `fit`
-        has for the chain, 100 minibatches apart at least and 1,000 at most. `posterior.last_part` gives both for a
+        has for the chain, 25 minibatches apart at least and 1,000 at most. `posterior.last_part` gives both for a
         run of known length.
       stop: whether training stops with the last sample.
       overwrite: whether the samples of another chain in the folder may be deleted. A run that is killed with samples

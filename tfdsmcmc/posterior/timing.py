@@ -4,7 +4,7 @@ A record is [steps, epochs, validation log-likelihood or None, whether the weigh
 
     begins     with the first record after `burn_in` epochs of the chain; or when the validation log-likelihood has
                settled (`posterior.settling`), and at the latest for the second half of the epochs that there are for it
-    then       every `every` epochs; or as often as spreads the samples over the rest, 100 minibatches apart at
+    then       every `every` epochs; or as often as spreads the samples over the rest, 25 minibatches apart at
                least and 1,000 at most
 """
 
@@ -16,7 +16,9 @@ from typing import Any
 
 from tfdsmcmc.posterior.settling import Trend
 
-_UPDATES_BETWEEN = 100, 1000  # samples, at least and at most, where nothing else is said
+# Samples, at least and at most, where nothing else is said. Weights beyond the number of rows move freely within some
+# tens of updates: averages unit by unit gain by each draw of them, and a short run has few.
+_UPDATES_BETWEEN = 25, 1000
 
 
 class Timing:
