@@ -10,7 +10,7 @@ import pytest
 
 import tfdsmcmc as ds
 from experiments.budget_study import __main__ as budget_study
-from experiments.budget_study import averages, cells, halves, judging, learning
+from experiments.budget_study import averages, cells, halves, judging, learning, spacing
 from experiments.budget_study.details import details
 from experiments.budget_study.glance import PAIRS, glance
 from experiments.budget_study.marks import Marks
@@ -170,7 +170,7 @@ def test_what_cannot_be_run_is_refused(options, monkeypatch):
         budget_study.main(options.split())
 
 
-@pytest.mark.parametrize("command", [budget_study, averages, halves])
+@pytest.mark.parametrize("command", [budget_study, averages, halves, spacing])
 def test_a_table_of_no_record_leaves_the_page(command, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("as it was")
