@@ -5,7 +5,8 @@
     python -m experiments.budget_study.spacing --table docs/spacing.jsonl --page docs/study_appendix.md
 
 The draws of finished runs, and every fourth of them, are averaged to "weights" and "units", on the same test rows, by
-importance samples. What is on record is not made again.
+importance samples. The autocorrelation is that from one draw to the next, a mean over the weights. What is on record is
+not made again.
 """
 
 import pathlib
@@ -14,18 +15,19 @@ import numpy as np
 
 import tfdsmcmc as ds
 from experiments.common import files, marked_page
-from experiments.common.arguments import number, parser_of
-from experiments.common.markdown import table
+from experiments.common.arguments import number as count
+from experiments.common.arguments import parser_of
+from experiments.common.markdown import number, table
 from experiments.common.paired import mean_and_error
 from experiments.common.rows import random_rows
 
 COMMAND = "experiments.budget_study.spacing"
 AVERAGES, EVERY = ("weights", "units"), 4
-HEAD = ("data", "model", "seed", "updates apart", "draws", "gain of weights", "gain of units")
+HEAD = ("data", "model", "seed", "updates apart", "draws", "autocorrelation", "gain of weights", "gain of units")
 
 
 def measured(about, folder, args):
-    """What there is of a run's draws: how far apart, how many, and the test rows' log-likelihoods by average."""
+    """Of a run's draws how far apart and how many they are, their autocorrelation, and the rows' log-likelihoods."""
     data = ds.datasets.load(about["dataset"].split("[")[0], args.data_dir)  # "[:400]" is of the training rows
     x = random_rows(data.test, args.test_rows, seed=0)
     model = ds.models.from_name(about["architecture"], x.shape[1])
@@ -36,7 +38,18 @@ def measured(about, folder, args):
         for average in AVERAGES:
             found = part.log_likelihood(model, x, args.test_samples, average=average).value
             rows[f"{average} {name}"] = np.round(found, 3).tolist()
-    return {"apart": float(np.median(np.diff(steps))), "draws": len(steps), "rows": rows}
+    about = {"apart": float(np.median(np.diff(steps))), "draws": len(steps)}
+    return {**about, "autocorrelation": round(autocorrelation(posterior.chain(0)), 3), "rows": rows}
+
+
+def autocorrelation(posterior):
+    """From one draw of a chain to the next: the mean over the weights that move."""
+    found = []
+    for values in zip(*(sample.theta for sample in posterior.samples), strict=True):
+        moved = np.stack(values) - np.mean(values, 0)
+        moved = moved[:, (moved**2).sum(0) > 0]
+        found.append((moved[1:] * moved[:-1]).sum(0) / (moved**2).sum(0))
+    return float(np.mean(np.concatenate(found)))
 
 
 def record(args):
@@ -59,7 +72,7 @@ def made(lines):
         rows = {name: np.array(values) for name, values in line["rows"].items()}
         gains = (mean_and_error(rows[f"{average} all"] - rows[f"{average} some"]) for average in AVERAGES)
         about = line["dataset"], line["architecture"], line["seed"], f"{line['apart']:g}", line["draws"]
-        cells.append([*about, *gains])
+        cells.append([*about, number(line["autocorrelation"]), *gains])
     return "\n".join(table(HEAD, cells)) + "\n"
 
 
@@ -68,8 +81,8 @@ def parse(arguments=None):
     add = parser.add_argument
     add("runs", nargs="?", type=pathlib.Path, help="folder of finished runs, with --record")
     add("--data-dir")
-    add("--test-rows", type=number(int), default=300)
-    add("--test-samples", type=number(int), default=500)
+    add("--test-rows", type=count(int), default=300)
+    add("--test-samples", type=count(int), default=500)
     add("--record", type=pathlib.Path, help="file that what is measured is added to")
     add("--table", type=pathlib.Path, help="print the table of such a file")
     add("--page", type=pathlib.Path, help="with --table: the page that has it")

@@ -9,6 +9,7 @@ from experiments.budget_study import spacing
 from experiments.common import files
 from experiments.common.marked_page import markers
 from experiments.common.rows import random_rows
+from tfdsmcmc.posterior.store import Sample
 
 DOCS = pathlib.Path(__file__).parents[3] / "docs"
 
@@ -36,11 +37,20 @@ def test_every_fourth_draw_of_a_run_is_beside_all_of_them(tmp_path):
     assert files.lines(tmp_path / "spacing.jsonl") == [line]
 
 
+def test_the_autocorrelation_is_that_of_weights_that_move():
+    """An alternating weight has (1 − M)/M, one of −1, 0, 1, 0 has none, and one at rest does not count."""
+    weights = np.array([[1.0, -1.0, 5.0], [-1.0, 0.0, 5.0], [1.0, 1.0, 5.0], [-1.0, 0.0, 5.0]])
+    samples = [Sample([row[:2], row[2:, np.newaxis]], [], step, 0) for step, row in enumerate(weights)]
+    posterior = ds.posterior.Posterior(None, samples)
+    np.testing.assert_allclose(spacing.autocorrelation(posterior), (-3 / 4 + 0.0) / 2)
+
+
 def test_a_gain_is_of_all_draws_over_every_fourth():
     rows = {"weights all": [-2.0, -4.0], "weights some": [-2.0, -4.0], "units all": [-1.0, -2.0]}
     line = {"dataset": "d", "architecture": "DARN 2", "seed": 1, "apart": 28.0, "draws": 50}
+    line |= {"autocorrelation": 0.1249}
     made = spacing.made([{**line, "rows": {**rows, "units some": [-2.0, -4.0]}}])
-    assert "| d | DARN 2 | 1 | 28 | 50 | +0.00 ± 0.00 | +1.50 ± 0.50 |" in made
+    assert "| d | DARN 2 | 1 | 28 | 50 | 0.12 | +0.00 ± 0.00 | +1.50 ± 0.50 |" in made
 
 
 def test_the_page_is_what_the_record_makes():
