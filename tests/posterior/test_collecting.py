@@ -211,7 +211,7 @@ def test_what_is_no_path_or_no_flag_is_refused():
     [
         ({"burn_in": 5, "num_samples": 2, "every": 3}, 2, 0, 7),  # after epochs 6 and 9
         ({"burn_in": 1, "num_samples": 3, "every": 2}, 3, 1, 3),  # after epochs 2, 4 and 6
-        ({"burn_in": 0, "num_samples": 2}, 3, 1, 48),  # 100 updates apart at least, two an epoch, from the first one on
+        ({"burn_in": 0, "num_samples": 2}, 3, 1, 11),  # 25 updates apart at least, two an epoch, from the first one on
     ],
 )
 def test_a_fit_with_too_few_epochs_says_how_many_more_it_takes(tmp_path, recwarn, arguments, epochs, kept, more):

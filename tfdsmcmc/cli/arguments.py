@@ -99,7 +99,7 @@ def _add_fit(commands):
     command.add_argument(
         "--every",
         type=int,
-        help="epochs from one sample to the next (default: spread over the rest, 100 to 1000 minibatches apart)",
+        help="epochs from one sample to the next (default: spread over the rest, 25 to 1000 minibatches apart)",
     )
     command.add_argument("--resume", action="store_true", help="go on with the chain that MODEL holds")
     command.add_argument("--overwrite", action="store_true", help="replace MODEL and old posterior samples")

@@ -75,6 +75,10 @@ def compile(
 
     Raises:
       ValueError: for an argument of another kind or out of range, or a generative network that is all frozen.
+
+    Warns:
+      UserWarning: where neither θ nor φ has updates; for several updates a minibatch by a kernel that adapts to the
+        noise of the gradient.
     """
     triple = {
         "kernel": kernel, "latents": latents, "proposal": proposal, "kernel_steps": kernel_steps,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import keras
@@ -39,7 +40,7 @@ def refit_recognition(
       ValueError: before `compile`, or for more chains than there are.
 
     Warns:
-      UserWarning: for φ without trainable weights, which nothing fits.
+      UserWarning: for φ without trainable weights.
     """
     self.fitting.check_compiled("refit_recognition")
     there = self.run.num_chains
@@ -56,7 +57,14 @@ def refit_recognition(
     twin = type(self)(self.generative, self.recognition, prior, seed=self.seed)
     twin.fitting.stream = f"refit {int(self.run.refits)} after step {int(self.run.steps)}"
     epochs = checks.nonnegative_integer("epochs", epochs)
-    twin.compile(**{**settings, "proposal": proposal})
+    learns = bool(self.recognition.trainable_variables)
+    if not learns:
+        told = "There is nothing to refit. Received: a recognition network without trainable weights"
+        warnings.warn(told, stacklevel=3)
+    with warnings.catch_warnings():
+        if not learns:
+            warnings.simplefilter("ignore")  # compile would say it of arguments that are not the caller's
+        twin.compile(**{**settings, "proposal": proposal})
     source = self.source("x", x, gaps_are_filled=twin.run.step.fills_gaps)
     self.run.refits.assign_add(1)
     twin.run.move_to(self.run.weights[:num_chains])

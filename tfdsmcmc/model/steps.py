@@ -105,9 +105,10 @@ def _check_learns(triple, recognition):
     phi = len(recognition.trainable_variables)
     if triple.kernel_steps or (triple.proposal is not None and triple.proposal_steps and phi):
         return
+    proposal = None if triple.proposal is None else type(triple.proposal).__name__
     warnings.warn(
         "Nothing will learn: θ needs kernel_steps, and φ trainable weights, a proposal and proposal_steps. "
-        f"Received: kernel_steps={triple.kernel_steps}, proposal={triple.proposal!r}, "
+        f"Received: kernel_steps={triple.kernel_steps}, proposal={proposal}, "
         f"proposal_steps={triple.proposal_steps}, {phi} trainable weights of φ",
         stacklevel=6,
     )
