@@ -15,12 +15,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tfdsmcmc as ds
+from experiments.budget_study import afterwards
 from experiments.budget_study.judging import AVERAGES
 from experiments.common import files, marked_page
-from experiments.common.arguments import parser_of
 from experiments.common.markdown import number, table
 from experiments.common.paired import mean_and_error
-from experiments.common.rows import random_rows
 
 COMMAND = "experiments.budget_study.averages"
 COUNTS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -28,31 +27,15 @@ HEAD = ("data", "model", "budget, s", "chains", "draws", "weights", "units less 
 
 
 def measured(about, folder, args):
-    """The test rows' log-likelihoods: a dictionary from "AVERAGE M" to a list."""
-    data = ds.datasets.load(about["dataset"].split("[")[0], args.data_dir)  # "[:400]" is of the training rows
-    x = random_rows(data.test, args.test_rows, seed=0)
-    model = ds.models.from_name(about["architecture"], x.shape[1])
-    posterior, found = ds.posterior.load(folder / "posterior"), {}
+    """{"rows": the test rows' log-likelihoods}, a dictionary from "AVERAGE M" to a list."""
+    (x, model, posterior), found = afterwards.left(about, folder, args), {}
     each = min(posterior.chain_numbers.count(chain) for chain in set(posterior.chain_numbers))
     for count in [count for count in COUNTS if count <= each]:
         for average in AVERAGES:
             samples = args.test_samples // (5 if average == "draws" else 1)
             value = posterior[:count].log_likelihood(model, x, samples, average=average).value
             found[f"{average} {count}"] = np.round(value, 3).tolist()
-    return found
-
-
-def record(args):
-    """Adds what is not on record."""
-    lines = files.lines(args.record)
-    for file in sorted(args.runs.glob("*/result.json")):
-        about = files.read_json(file)
-        if about["annealing_steps"] or about["name"] in {line["name"] for line in lines}:
-            continue
-        own = {name: about[name] for name in ("name", "dataset", "architecture", "chains", "budget", "seed")}
-        lines.append({**own, "rows": measured(about, file.parent, args)})
-        files.write_lines(args.record, lines)
-        print(about["name"], {name: round(float(np.mean(v)), 2) for name, v in lines[-1]["rows"].items()}, flush=True)
+    return {"rows": found}
 
 
 def tables(lines):
@@ -92,25 +75,16 @@ def draw(lines, path):
 
 
 def parse(arguments=None):
-    parser = parser_of(COMMAND, __doc__)
-    add = parser.add_argument
-    add("runs", nargs="?", type=pathlib.Path, help="folder of finished runs, with --record")
-    add("--data-dir")
-    add("--test-rows", type=int, default=300)
-    add("--test-samples", type=int, default=500)
-    add("--record", type=pathlib.Path, help="file that what is measured is added to")
-    add("--table", type=pathlib.Path, help="print the table of such a file")
-    add("--page", type=pathlib.Path, help="with --table: the page that has it")
-    add("--figure", type=pathlib.Path, help="with --table: the figure to draw")
+    parser = afterwards.parser(COMMAND, __doc__)
+    parser.add_argument("--figure", type=pathlib.Path, help="with --table: the figure to draw")
     return parser.parse_args(arguments)
 
 
 def main(arguments=None):
     args = parse(arguments)
-    if (args.record is None) == (args.table is None) or (args.record is not None and args.runs is None):
-        raise SystemExit("One of the two: RUNS --record FILE, or --table FILE")
+    afterwards.check(args)
     if args.record is not None:
-        return record(args)
+        return afterwards.record(args, measured)
     lines = files.lines(files.checked_record(args.table))
     if args.figure is not None:
         draw(lines, args.figure)

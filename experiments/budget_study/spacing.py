@@ -9,17 +9,12 @@ importance samples. The autocorrelation is that from one draw to the next, a mea
 not made again.
 """
 
-import pathlib
-
 import numpy as np
 
-import tfdsmcmc as ds
+from experiments.budget_study import afterwards
 from experiments.common import files, marked_page
-from experiments.common.arguments import number as count
-from experiments.common.arguments import parser_of
 from experiments.common.markdown import number, table
 from experiments.common.paired import mean_and_error
-from experiments.common.rows import random_rows
 
 COMMAND = "experiments.budget_study.spacing"
 AVERAGES, EVERY = ("weights", "units"), 4
@@ -28,10 +23,7 @@ HEAD = ("data", "model", "seed", "updates apart", "draws", "autocorrelation", "g
 
 def measured(about, folder, args):
     """Of a run's draws how far apart and how many they are, their autocorrelation, and the rows' log-likelihoods."""
-    data = ds.datasets.load(about["dataset"].split("[")[0], args.data_dir)  # "[:400]" is of the training rows
-    x = random_rows(data.test, args.test_rows, seed=0)
-    model = ds.models.from_name(about["architecture"], x.shape[1])
-    posterior = ds.posterior.load(folder / "posterior")
+    x, model, posterior = afterwards.left(about, folder, args)
     steps = sorted({sample.step for sample in posterior.samples})
     rows = {}
     for name, part in {"all": posterior, "some": posterior.thin(EVERY)}.items():
@@ -52,19 +44,6 @@ def autocorrelation(posterior):
     return float(np.mean(np.concatenate(found)))
 
 
-def record(args):
-    """Adds what is not on record."""
-    lines = files.lines(args.record)
-    for file in sorted(args.runs.glob("*/result.json")):
-        about = files.read_json(file)
-        if about["annealing_steps"] or about["name"] in {line["name"] for line in lines}:
-            continue
-        own = {name: about[name] for name in ("name", "dataset", "architecture", "chains", "budget", "seed")}
-        lines.append({**own, **measured(about, file.parent, args)})
-        files.write_lines(args.record, lines)
-        print(about["name"], {name: round(float(np.mean(v)), 2) for name, v in lines[-1]["rows"].items()}, flush=True)
-
-
 def made(lines):
     """The table of what is on record: all draws less every fourth."""
     cells = []
@@ -76,25 +55,11 @@ def made(lines):
     return "\n".join(table(HEAD, cells)) + "\n"
 
 
-def parse(arguments=None):
-    parser = parser_of(COMMAND, __doc__)
-    add = parser.add_argument
-    add("runs", nargs="?", type=pathlib.Path, help="folder of finished runs, with --record")
-    add("--data-dir")
-    add("--test-rows", type=count(int), default=300)
-    add("--test-samples", type=count(int), default=500)
-    add("--record", type=pathlib.Path, help="file that what is measured is added to")
-    add("--table", type=pathlib.Path, help="print the table of such a file")
-    add("--page", type=pathlib.Path, help="with --table: the page that has it")
-    return parser.parse_args(arguments)
-
-
 def main(arguments=None):
-    args = parse(arguments)
-    if (args.record is None) == (args.table is None) or (args.record is not None and args.runs is None):
-        raise SystemExit("One of the two: RUNS --record FILE, or --table FILE")
+    args = afterwards.parser(COMMAND, __doc__).parse_args(arguments)
+    afterwards.check(args)
     if args.record is not None:
-        return record(args)
+        return afterwards.record(args, measured)
     marked_page.show(made(files.lines(files.checked_record(args.table))), args.page, COMMAND)
 
 
