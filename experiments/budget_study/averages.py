@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 import tfdsmcmc as ds
 from experiments.budget_study import afterwards
+from experiments.budget_study.arguments import check, parser
 from experiments.budget_study.judging import AVERAGES
 from experiments.common import files, marked_page
 from experiments.common.markdown import number, table
@@ -75,14 +76,14 @@ def draw(lines, path):
 
 
 def parse(arguments=None):
-    parser = afterwards.parser(COMMAND, __doc__)
-    parser.add_argument("--figure", type=pathlib.Path, help="with --table: the figure to draw")
-    return parser.parse_args(arguments)
+    found = parser(COMMAND, __doc__)
+    found.add_argument("--figure", type=pathlib.Path, help="with --table: the figure to draw")
+    return found.parse_args(arguments)
 
 
 def main(arguments=None):
     args = parse(arguments)
-    afterwards.check(args)
+    check(args)
     if args.record is not None:
         return afterwards.record(args, measured)
     lines = files.lines(files.checked_record(args.table))

@@ -12,6 +12,7 @@ not made again.
 import numpy as np
 
 from experiments.budget_study import afterwards
+from experiments.budget_study.arguments import check, parser
 from experiments.common import files, marked_page
 from experiments.common.markdown import number, table
 from experiments.common.paired import mean_and_error
@@ -56,8 +57,8 @@ def made(lines):
 
 
 def main(arguments=None):
-    args = afterwards.parser(COMMAND, __doc__).parse_args(arguments)
-    afterwards.check(args)
+    args = parser(COMMAND, __doc__).parse_args(arguments)
+    check(args)
     if args.record is not None:
         return afterwards.record(args, measured)
     marked_page.show(made(files.lines(files.checked_record(args.table))), args.page, COMMAND)
